@@ -360,7 +360,11 @@ OUTLINE u32 event_fire(const struct shoal_args *a, struct group *g, treal t, SPA
     event_signs(t_real(t), y, g->p, zero, sign);
     event_ways(g, t_real(t), y, acted.went);
     event_doubt(g, t, y, late, near);
-    WHEN_LOOP(e) acted.before[e] = acted.left[e] = acted.touch[e] = zero[e], acted.moved[e] = 0;
+    WHEN_LOOP(e) {
+        acted.before[e] = acted.left[e] = zero[e];
+        acted.touch[e] = R(0);
+        acted.moved[e] = 0;
+    }
     WHEN_LOOP(e) {
         // What turned back and is still beyond is there, however it goes when others have acted.
         real far = r_abs(zero[e]);

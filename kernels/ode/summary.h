@@ -343,10 +343,14 @@ INLINE real plain_mean(const struct group *g, const struct trial *s, const struc
 }
 #endif
 
-INLINE void summary_look(struct group *g, const struct trial *s, real theta, real *v) {
+INLINE void summary_look_then(struct group *g, const struct trial *s, real theta, real t, real *v) {
     SPARE(y, N, s->spare[2]);
     summary_state_at(g, s, theta, y);
-    summary_values(summary_time(g, s, theta), y, g->p, v);
+    summary_values(t, y, g->p, v);
+}
+
+INLINE void summary_look(struct group *g, const struct trial *s, real theta, real *v) {
+    summary_look_then(g, s, theta, summary_time(g, s, theta), v);
 }
 
 // How much states may be off at the end of a step, times ten: by their tolerance, or with fixed
@@ -459,12 +463,10 @@ INLINE real summary_value_at(struct group *g, const struct trial *s, real theta,
     return v[e];
 }
 
-// The same at a moment that somebody asks for, and of what it is there.
+// The same where somebody asks for that very moment: of what jumps there what it is then.
 INLINE real summary_value_then(struct group *g, const struct trial *s, real theta, int e) {
-    SPARE(y, N, s->spare[2]);
     real v[SUMMARY_EXPRESSIONS];
-    summary_state_at(g, s, theta, y);
-    summary_values(summary_moment(g, s, theta), y, g->p, v);
+    summary_look_then(g, s, theta, summary_moment(g, s, theta), v);
     return v[e];
 }
 

@@ -250,9 +250,10 @@ static int launch(struct shoal_slot *s) {
     const struct shoal_launch *l = s->chunk.launch;
     cu_address resident = l->resident ? l->resident->buffer.at : 0;
     cu_address next = s->words + sizeof(int) * CUDA_NEXT, stop = s->words + sizeof(int) * CUDA_STOP;
+    // The driver takes as many as the kernel has parameters: without LONE it is one less.
     void *arguments[] = {
         (void *)(uintptr_t)l->args, &s->read_at, &s->written_at, &resident, &next, &stop,
-        &s->workspace.at,           &s->lone}; // where the kernel has that parameter
+        &s->workspace.at,           &s->lone};
     int result = s->device->cu->launch(s->module->kernel, s->grid, 1, 1, s->block, 1, 1,
                                        (unsigned)l->shared, s->stream, arguments, NULL);
     return result == CU_OK ? mark(s) : result;
